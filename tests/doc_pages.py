@@ -100,5 +100,4 @@ def page(name: str) -> Page:
 
 
 def site_pages(site: Path) -> list[Path]:
-    """Of the site that `make docs` builds."""
     return [path for path in sorted(site.glob('*.html')) if path.name != '404.html']

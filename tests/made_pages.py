@@ -137,7 +137,6 @@ def counted(
 
 
 def uid_of(place: int) -> str:
-    """The name of a question of `counted`."""
     return f'AMC_{("cn", "en")[place % 2]}/{place // 2}'
 
 

@@ -107,7 +107,6 @@ def configs() -> dict[str, Any]:
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """Ascending numbers: '1-3 7'."""
     parts: list[list[int]] = []
     for number in numbers:
         if parts and parts[-1][1] == number - 1:
@@ -247,7 +246,6 @@ GOLDEN = {make.__name__: make for make in (configs, answers, pairs, logs, sample
 
 
 def stored(name: str) -> Any:
-    """What a golden file holds."""
     return json.loads((HERE / f'{name}.json').read_text(encoding='utf-8'))
 
 

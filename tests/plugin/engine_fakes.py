@@ -106,7 +106,6 @@ def lmdeploy_reply(seed: int) -> Any:
 
 
 def vllm_reply(seed: int) -> Any:
-    """What vLLM calls a `RequestOutput`."""
     told = facts_of(seed)
     tokens, reason = [7] * told['output_tokens'], told['finish_reason']
     completion = SimpleNamespace(text=f'seed {seed}', token_ids=tokens, finish_reason=reason)
@@ -218,7 +217,6 @@ def recorded(engine: str, sent: list[Sent]) -> Iterator[dict[str, Any]]:
 
 
 def infer(engine: str, folder: Path, shards: int = 1, **sampling: Any) -> Outcome:
-    """Sample 3 questions × 4 replicas."""
     sent: list[Sent] = []
     with recorded(engine, sent) as options:
         config = config_of(engine, folder, options, {**SAMPLING, **sampling})

@@ -179,6 +179,5 @@ def test_the_questions_of_a_limit_are_those_of_the_whole_set_and_the_record_is_m
 
 
 def test_opencompass_looks_for_its_copies_where_we_do():
-    """Of the installed version."""
     known = import_module('opencompass.utils.datasets_info').DATASETS_MAPPING
     assert {name: known[name]['local'] for name in OPENCOMPASS_COPIES} == dict(OPENCOMPASS_COPIES)

@@ -40,12 +40,10 @@ PAGES = pages()
 
 
 def blocks(language: str) -> list[Block]:
-    """The code blocks of all pages."""
     return [block for page in PAGES for block in page.blocks(language)]
 
 
 def make_targets() -> set[str]:
-    """Of the Makefile."""
     return {*re.findall(r'^([a-z-]+):', (ROOT / 'Makefile').read_text('utf-8'), re.M)}
 
 

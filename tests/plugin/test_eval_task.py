@@ -110,7 +110,6 @@ def answers_in_a_box(text: str) -> str:
     ids=['postprocessor of the data set', 'postprocessor of the evaluator', 'another evaluator'],
 )
 def test_who_wants_the_texts_has_them(tmp_path, evaluator, more):
-    """Then it is OpenCompass's task."""
     prepare(tmp_path, [['4', r'4\pi', '0.5'] * N], evaluator, **more)
     theirs, ours = evaluate(tmp_path, OpenICLEvalTask), evaluate(tmp_path, plugin.GPassKEvalTask)
     assert ours == theirs

@@ -25,13 +25,11 @@ ALL_PROMPTS = [
 def ask(
     prompts: object = 'own', language: str = 'en', candidate: str = '54', question: str = '7 × 8?'
 ) -> Asked:
-    """A prompt as the judge fills it."""
     filled = find_prompts(prompts)
     return filled.fill(Pair(question, '56', candidate, language))
 
 
 def said(text: str, finish: str = 'stop', asked: Asked | None = None) -> tuple[Verdict | None, str]:
-    """Verdict and reason."""
     return tuple(parse_verdict(Reply(text, finish), asked or ask()))
 
 

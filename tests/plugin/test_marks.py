@@ -33,7 +33,6 @@ OTHER = {'files': {'path': {'config.json': 'b'}}}
 
 
 def samples_of(settings: Any = SETTINGS, n: int = 4, **changes: Any) -> list[Sample]:
-    """Two questions, replica by replica."""
     mark = digest_of(settings)[:16]
     plain = (
         Sample(f'q{at % 2}', at // 2, at % 2, f'{at % 2}', '7', mark, 'What?', at) for at in range(2 * n)

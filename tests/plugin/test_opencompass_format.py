@@ -52,7 +52,6 @@ def edited(path: Path, change: Callable[[Any], Any]) -> None:
 
 @pytest.fixture
 def copied(tmp_path):
-    """Copies a recorded work directory."""
     return lambda name: shutil.copytree(LOGS / name, tmp_path / name)
 
 

@@ -22,7 +22,6 @@ ROOT = Path(gpassk_opencompass.__file__).parent
 
 
 def run_python(code: str, *words: str | Path) -> list[str]:
-    """The words that the code prints."""
     line = [sys.executable, '-W', 'ignore', '-c', code, *words]
     done = subprocess.run(line, capture_output=True, text=True, cwd=ROOT.parent, check=False)
     assert done.returncode == 0, done.stderr

@@ -42,7 +42,6 @@ EXAMPLE = Samples(
 
 
 def example() -> Result:
-    """Judged by rule."""
     names = Names(model='demo', dataset='ADD-k2-r1', created='2026-11-26T10:00:00+00:00')
     with RuleJudge() as judge:
         return score(EXAMPLE, judge, n=2, k=2, thresholds=[0.5, 1.0], names=names)
@@ -139,7 +138,6 @@ def valid_values() -> dict[str, Json]:
 
 @pytest.mark.parametrize('name', SCHEMAS)
 def test_no_field_may_be_missing(name):
-    """Of a value that fits."""
     valid, schema = valid_values()[name], SCHEMAS[name]
     Draft202012Validator.check_schema(schema)
     assert complaints(name, valid) == []

@@ -154,7 +154,6 @@ def test_what_servers_are_is_noted_and_other_weights_end_the_run(tmp_path):
 
 @pytest.mark.parametrize('engine', SERVERS)
 def test_seed_text_tokens_and_time_go_with_their_prompt(engine):
-    """The first prompts are answered last."""
 
     def behave(asked):
         number = int(asked.prompt.split()[-1])
@@ -221,7 +220,6 @@ def test_key_organization_and_stop_words_go_with_each_request(engine, monkeypatc
     ],
 )
 def test_what_cannot_be_honoured_is_refused(engine, settings):
-    """Before anything is asked."""
     name = next(iter(settings.get('gen_config', {})), '')
     with pytest.raises(InputError, match=name):
         model_of(engine, **{'url': 'http://10.0.0.1/v1', **settings})

@@ -32,7 +32,6 @@ class Bench:
         self.write(self.checkpoint, 'weights')
 
     def write(self, folder: Path, weights: str) -> Path:
-        """A checkpoint."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / 'model.safetensors').write_text(weights)
         return folder
@@ -51,7 +50,6 @@ class Bench:
 
 @pytest.fixture
 def bench(script, tmp_path, monkeypatch):
-    """In a folder of its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv('GPASSK_VERDICTS', str(tmp_path / 'verdicts'))
     return Bench(script, tmp_path)

@@ -18,7 +18,6 @@ NAMES = sorted(path.stem for path in TEMPLATES.glob('*.py'))
 
 
 def load_with_mmengine(path: Path) -> dict[str, Any]:
-    """The config as OpenCompass reads it."""
     pytest.importorskip('mmengine', reason=NOT_INSTALLED)
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')

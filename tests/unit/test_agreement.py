@@ -134,7 +134,6 @@ PAIRS: list[dict[str, Any]] = [
 
 
 def rows_of(capsys: pytest.CaptureFixture[str]) -> list[list[dict[str, Any]]]:
-    """The tables of a command with --json."""
     return [one['rows'] for one in json.loads(capsys.readouterr().out)['tables']]
 
 

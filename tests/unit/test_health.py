@@ -93,7 +93,6 @@ def scored_with(responses, told, **settings):
 
 
 def verdicts_of(result):
-    """A character a sample."""
     [verdicts] = result.as_json()['details']['verdicts']
     return str(verdicts)
 

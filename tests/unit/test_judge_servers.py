@@ -29,7 +29,6 @@ YES = r'I am sure: \boxed{yes}'
 
 
 def canary_in(prompt: str) -> int | None:
-    """Its place in CANARIES."""
     lines = ''.join(prompt.splitlines())
     for place, (_, pair, *_) in enumerate(CANARIES):
         if pair.question in lines and f'answer={"".join(pair.answer.splitlines())} .' in lines:

@@ -43,7 +43,6 @@ def test_verdicts_come_back(tmp_path):
 
 
 def test_a_line_is_json_with_a_checksum(tmp_path):
-    """Oracles: `json` and `zlib`."""
     judge = {'model': '模型 "m"', 'sampling': {'temperature': 0.0, 'seed': None}}
     about = {**ABOUT, 'judge': judge, 'number': 1.5}
     store = VerdictStore(tmp_path)

@@ -73,7 +73,6 @@ def failing_first(*acts: Act) -> Callable[[Asked], Act]:
 
 
 def late(until: Callable[[], bool], text: str = 'fine') -> Say:
-    """A reply that waits for something."""
 
     class Late(Say):
         async def respond(self, request: Any) -> Any:

@@ -54,7 +54,6 @@ OLD, NEW = [1, 2, 3], [4, 0, 2]
 
 @pytest.fixture
 def warnings():
-    """All that is warned of."""
     warn_once.cache_clear()
     said = []
     sink = logger.add(lambda message: said.append(message.record['message']), level='WARNING')

@@ -83,7 +83,6 @@ def test_verdicts_of_two_versions_are_told_apart(monkeypatch):
 
 
 def test_a_reference_that_is_not_read_is_said_once(judge, logged):
-    """With its text, and what to do."""
     with RuleJudge() as fresh:
         fresh.judge([Pair('?', 'the fox & the hen', answer) for answer in ('1', '2', '3')])
         fresh.judge([Pair('?', 'the fox & the hen', '4')])
@@ -93,7 +92,6 @@ def test_a_reference_that_is_not_read_is_said_once(judge, logged):
 
 @pytest.fixture
 def logged():
-    """What is logged during a test."""
     lines: list[str] = []
     handler = logger.add(lambda message: lines.append(str(message)), level='WARNING')
     yield lines

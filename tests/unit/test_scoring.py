@@ -39,7 +39,6 @@ def make_samples(answers, reference='1', **columns):
 
 
 def responses(texts, reference='1', **columns):
-    """Samples of one question."""
     return make_samples([[''] * len(texts)], reference, response=list(texts), **columns)
 
 

@@ -56,7 +56,6 @@ def served(script: Script, path: str = 'm', name: str = 'm', **serve: Any) -> Se
 
 
 def ask(address: str, seed: int) -> str:
-    """What a server replies to one chat."""
     body = {'model': 'm', 'seed': seed, 'messages': [{'role': 'user', 'content': 'Hi'}]}
     request = urllib.request.Request(f'{address}/v1/chat/completions', json.dumps(body).encode())
     with DIRECT.open(request, timeout=60) as reply:

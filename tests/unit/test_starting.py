@@ -12,7 +12,6 @@ from gpassk_opencompass.sweep.engines import ENGINES, shipped_templates
 
 @pytest.fixture(autouse=True)
 def empty(tmp_path, monkeypatch):
-    """The folder in which all is typed."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -37,7 +37,6 @@ def rows_of(scored):
 
 
 def g_pass(verdicts, k, threshold):
-    """By drawing every subset of k."""
     draws = list(combinations(verdicts, k))
     needed = max(1, math.ceil(k * threshold))
     return Fraction(sum(sum(draw) >= needed for draw in draws), len(draws))
@@ -124,7 +123,6 @@ RESPONSES = [
 
 @pytest.fixture(scope='module')
 def theirs(tmp_path_factory):
-    """The result of responses of a model."""
     folder = tmp_path_factory.mktemp('judged')
     rows = [
         {

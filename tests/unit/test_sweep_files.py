@@ -19,12 +19,10 @@ OTHER = NAME.replace('t0-3', 't0-7')
 
 
 def names(folder: Path) -> set[str]:
-    """The configs of a folder."""
     return {path.name for path in folder.glob('*.py')}
 
 
 def said(capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, *options: str) -> str:
-    """What a successful expansion prints."""
     capsys.readouterr()
     assert dump(tmp_path, text, *options) == 0
     return capsys.readouterr().out

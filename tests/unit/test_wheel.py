@@ -25,7 +25,6 @@ def text_of(name: str) -> str:
 
 
 def source_files() -> list[Path]:
-    """What git keeps."""
     listed = subprocess.run(['git', 'ls-files'], cwd=ROOT, check=True, capture_output=True, text=True)
     return [Path(line) for line in listed.stdout.splitlines() if (ROOT / line).is_file()]
 

@@ -77,7 +77,6 @@ class Page:
         Select(self.find(selector)).select_by_visible_text(text)
 
     def wait_for(self, selector: str, seconds: float = 20) -> Any:
-        """An element that is about to come."""
         from selenium.webdriver.support.wait import WebDriverWait
 
         return WebDriverWait(self.driver, seconds, 0.05).until(lambda _: self.find(selector))

@@ -26,7 +26,6 @@ def made(tmp_path_factory):
 
 @pytest.fixture(scope='module')
 def views(made):
-    """Where each view is."""
     [board, *_], _ = made
     first, second = board.entries[0].name, board.entries[4].name
     uid = board.entries[0].result.counts.uid[5]

@@ -44,7 +44,6 @@ class Made(NamedTuple):
 
 @pytest.fixture(scope='module')
 def written(tmp_path_factory):
-    """Six runs of six questions."""
     results = made_results(6, {'AIME2024': (6, N)}, TEXTS)
     [board], path = write_made_page(tmp_path_factory.mktemp('page'), results, responses=True)
     return Made(board, path)
@@ -52,7 +51,6 @@ def written(tmp_path_factory):
 
 @pytest.fixture
 def made(written, tmp_path):
-    """A copy that may be damaged."""
     shutil.copytree(written.path.parent, tmp_path / 'page')
     return written._replace(path=tmp_path / 'page' / 'index.html')
 

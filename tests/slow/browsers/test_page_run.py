@@ -117,7 +117,6 @@ def test_marks_are_told_apart_by_shapes_and_in_grey(run):
 
 
 def luminance(colour):
-    """WCAG's relative luminance."""
     parts = [int(part) / 255 for part in re.findall(r'\d+', colour)[:3]]
     red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -67,7 +67,6 @@ class LlamaServer:
 
 @contextmanager
 def llama_server(folder: Path) -> Iterator[LlamaServer]:
-    """A server, reached without a proxy."""
     server = LlamaServer(folder / 'llama.log')
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv('NO_PROXY', ','.join(filter(None, ['127.0.0.1', os.environ.get('NO_PROXY', '')])))

@@ -23,7 +23,6 @@ pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group('served')]
 
 
 def ask(address: str, model: str) -> str:
-    """A response of at most 8 tokens."""
     messages = [{'role': 'user', 'content': 'What is 7 + 5?'}]
     body = {'model': model, 'messages': messages, 'seed': 1, 'temperature': 0.0, 'max_tokens': 8}
     request = urllib.request.Request(

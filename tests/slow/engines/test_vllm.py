@@ -72,7 +72,6 @@ class Engine:
         return [found[number] for number in range(len(prompts))]
 
     def texts(self, asked: Sequence[tuple[str, Sample]], settings: Mapping[str, Any], size: int) -> list[str]:
-        """Responses, in batches of a size."""
         batches = [zip(*asked[at : at + size], strict=True) for at in range(0, len(asked), size)]
         return [text for batch in batches for text, _ in self.draw(*batch, settings)]
 

@@ -83,7 +83,6 @@ class KnownModel(BaseModel):
 
 
 def number_in(answer: str) -> int:
-    """Of `\\boxed{5}` or `5`."""
     return int(re.sub(r'\D', '', answer))
 
 

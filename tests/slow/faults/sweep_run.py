@@ -26,12 +26,10 @@ SAMPLES = [(question, replica) for replica in range(N) for question in range(QUE
 
 
 def answer(question: int, replica: int) -> str:
-    """A whole response."""
     return f'{"hm, " * 100}so it is \\boxed{{{100 * question + replica}}}.'
 
 
 def is_right(number: int) -> bool:
-    """What the judge says of an answer."""
     return number % 7 in (0, 2, 3)
 
 

@@ -5,6 +5,7 @@ What is true is counted by the test, of what config and data say after the chang
 
 from __future__ import annotations
 
+import csv
 import json
 import random
 import re
@@ -12,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +26,9 @@ pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group('faults')]
 
 MODEL, DATASET = 'known', 'sums'
 QUESTIONS, N = 9, 5
+SHARDS = {'1': [45], '3': [16, 16, 13]}
+"""How OpenCompass cuts these rows for so many workers."""
+
 ROWS = r'\b(?:rows?|lines?|questions?|references?|gold|prompts?|samples)\b'
 """What differs, where data or predictions changed."""
 CONFIG = 'the config was changed'
@@ -92,7 +97,7 @@ class Run:
 
     def __init__(self, forks: Forks, root: Path, said: Said, command: str, workers: str = '1') -> None:
         self.forks, self.root, self.command, self.workers = forks, root, command, workers
-        self.work_dir = root / 'out' / 'c'
+        self.work_dir, self.zone = root / 'out' / 'c', 'UTC'
         self.logs = ''  # what was said since it was last emptied
         self.write(said)
 
@@ -148,15 +153,13 @@ class Run:
         return self.code
 
     def type(self, *line: str, dies: int | None = None) -> str:
-        """What a command prints."""
-        variables = {} if dies is None else {DIES: str(dies)}
+        variables = {'TZ': self.zone} | ({} if dies is None else {DIES: str(dies)})
         said = self.root / 'said'
         before = len(said.read_text(errors='replace')) if said.exists() else 0
         self.code = self.forks.start(*line, folder=self.root, variables=variables).wait()
         return said.read_text(errors='replace')[before:]
 
     def result(self) -> dict[str, Any] | None:
-        """The newest one."""
         found = sorted(self.work_dir.glob('*/results/*/*.json'), key=lambda path: path.stat().st_mtime)
         return json.loads(found[-1].read_text()) if found else None
 
@@ -185,7 +188,7 @@ class Case(NamedTuple):
 
     words: str
     stage: str
-    """'sampled', 'killed' in the middle, or 'judged'."""
+    """'sampled', 'killed' in the middle, 'shard' (killed when one is complete), or 'judged'."""
     command: str
     edit: Callable[[Said], Said] = lambda said: said
     damage: Callable[[Run], None] = nothing
@@ -233,9 +236,15 @@ def provenance_of_another_seed(run: Run) -> None:
         path.write_text(path.read_text().replace(f'"random_seed": {seed}', f'"random_seed": {seed + 1}'))
 
 
+def repartition(run: Run) -> None:
+    run.workers = '1'
+
+
 CASES = {
     'data written otherwise': Case('', 'killed', 'opencompass', setting(separators=(' ,  ', ':  '))),
+    'k': Case('', 'judged', 'gpassk', setting(k=(3,))),
     'judge': Case('', 'sampled', 'opencompass', setting(odd=True), foreign=True),
+    'lines reversed': Case('', 'killed', 'opencompass', questions(lambda all: all[::-1])),
     'a question edited': Case(
         ROWS,
         'sampled',
@@ -245,6 +254,9 @@ CASES = {
     ),
     'a reference edited': Case(
         ROWS, 'judged', 'opencompass', questions(lambda all: (all[0]._replace(reference=5), *all[1:]))
+    ),
+    'a line added': Case(
+        ROWS, 'killed', 'gpassk', questions(lambda all: (*all, Question(450, 501, 951))), foreign=True
     ),
     'path': Case(rf'\bpath\b|{CONFIG}', 'killed', 'opencompass', setting(model='models/b')),
     'random_seed': Case('random_seed', 'killed', 'opencompass', another_seed),
@@ -256,8 +268,11 @@ CASES = {
         provenance_of_another_seed,
     ),
     'temperature': Case(f'temperature|{CONFIG}', 'sampled', 'gpassk', setting(temperature=1.3)),
+    'max_out_len of the inferencer': Case('max_out_len', 'killed', 'opencompass', setting(own_len=32)),
     'cot': Case(rf'\bcot\b|{ROWS}', 'killed', 'opencompass', setting(cot=False)),
+    'prompt template': Case(f'template|{ROWS}', 'killed', 'opencompass', setting(prefix='Exercise: ')),
     'weights of the model': Case('safetensors', 'killed', 'opencompass', setting(weights='0124')),
+    'number of workers': Case('', 'shard', 'opencompass', damage=repartition, workers='3'),
     'shards exchanged': Case('', 'sampled', 'opencompass', damage=exchange, workers='3'),
     'a response edited': Case('sums', 'sampled', 'opencompass', damage=edit_row('prediction')),
     'a gold edited': Case('sums', 'sampled', 'gpassk', damage=edit_row('gold')),
@@ -283,6 +298,21 @@ def test_what_changes_between_two_stages_is_never_scored_without_a_word(forks, t
     result = run.result()
     named = re.compile(rf'\b{DATASET}(_\d+)?\.json')
     assert run.is_true(result) if result else any(map(named.search, run.errors())), run.logs[-1500:]
+
+
+def test_drawn_changes_are_true_or_told(forks, tmp_path, times, chance, tried):
+    """Any of them in any stage, by either command, in one shard or three."""
+    for number in range(times):
+        case = CASES[name := chance.choice([*CASES])]._replace(
+            command=chance.choice(['opencompass', 'gpassk'])
+        )
+        if case.damage is nothing:
+            stage, workers = chance.choice(['sampled', 'killed', 'judged']), chance.choice(list(SHARDS))
+            case = case._replace(stage=stage, workers=workers)
+        run, _, _ = changed(forks, tmp_path / str(number), case, chance)
+        result, words = run.result(), f'{number}: {name}, {case}: {run.logs[-1500:]}'
+        assert run.is_true(result) if result else run.errors(), words
+        tried['complete' if result else 'refused'] += 1
 
 
 def changed(
@@ -314,9 +344,12 @@ def begin(run: Run, stage: str, chance: random.Random) -> None:
         assert run.go() == 0, run.logs
         for path in run.work_dir.glob('*/results/*/*.json'):
             path.rename(f'{path}.aside')
-    else:
+    elif stage == 'killed':
         run.go(dies=chance.randrange(len(run.now.questions), 41))
         assert run.predictions() or [*run.work_dir.glob('*/predictions/*/*.jsonl')], run.logs
+    else:
+        run.go(dies=sum(SHARDS[run.workers][:1]))
+        assert len(run.predictions()) == 1, run.logs
     assert run.result() is None
     began = time.strftime('%S')
     while time.strftime('%S') == began:  # a second command in one second is a case of its own
@@ -332,3 +365,32 @@ def go_on(run: Run, only: bool) -> None:
     run.go('eval' if only else '', resume=True)
     if run.result() is None and not only:
         run.go('eval' if run.command == 'opencompass' else '', resume=True)
+
+
+@pytest.mark.parametrize('elsewhere', [False, True], ids=['one work directory', 'two'])
+def test_the_later_run_is_the_newest_whatever_the_clock_on_the_wall_said(forks, tmp_path, elsewhere):
+    """One in Tokyo, then one in Greenwich, whose folder has the name of an earlier hour."""
+    run = Run(forks, tmp_path, draw(False, random.Random(0)), 'opencompass')
+    run.zone = 'JST-9'
+    assert run.go() == 0, run.logs
+    before, then = {path.name for path in run.work_dir.iterdir()}, run.now
+    run.zone = 'UTC'
+    if elsewhere:
+        run.work_dir = tmp_path / 'out' / 'd'
+
+    def accuracy(said):
+        return 100 * sum(said.counts(tmp_path).values()) / (QUESTIONS * N)
+
+    others = (replace(then, random_seed=then.random_seed + more) for more in count(1))
+    run.write(next(one for one in others if accuracy(one) != accuracy(then)))
+    assert run.go() == 0, run.logs
+    [later] = {path.name for path in run.work_dir.iterdir()} - before
+    assert later < min(before)
+    reported = run.type('gpassk', 'report', 'out', '-o', 'report', '--only', 'tables')
+    lines = csv.DictReader((tmp_path / 'report' / 'scores.csv').read_text().splitlines())
+    [line] = [one for one in lines if (one['metric'], one['group']) == ('accuracy', '')]
+    assert float(line['value']) == pytest.approx(accuracy(run.now)), reported
+    if not elsewhere:
+        printed = run.type('gpassk', 'check', 'out', '--configs', 'c.py', '--json')
+        [found] = json.loads(printed[printed.index('{') :])['tables'][0]['rows']
+        assert (found['state'], found['time']) == ('complete', later)

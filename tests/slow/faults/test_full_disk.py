@@ -23,7 +23,6 @@ BLOCK = 4096
 
 @pytest.fixture
 def disk(tmp_path):
-    """A file system of 256 KiB."""
     folder = tmp_path / 'disk'
     folder.mkdir()
     line = ['mount', '-t', 'tmpfs', '-o', f'size={ROOM}', 'tmpfs', str(folder)]

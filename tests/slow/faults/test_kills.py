@@ -29,7 +29,6 @@ def changes_in(text: str) -> int:
 
 
 def stage(work_dir: Path) -> str:
-    """How far a run is."""
     if list(work_dir.glob('*/results/*/*.json')):
         return 'with a result'
     if list(work_dir.glob('*/predictions/*/bench.json')):

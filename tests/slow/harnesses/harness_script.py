@@ -28,7 +28,6 @@ class Sums:
         self.counts, self.text = counts, text
 
     def questions(self) -> dict[str, str]:
-        """Question → its answer."""
         return {f'What is {number} + 10?': str(number + 10) for number in range(len(self.counts))}
 
     def is_right(self, number: int, replica: int) -> bool:

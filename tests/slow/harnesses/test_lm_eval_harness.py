@@ -45,7 +45,6 @@ def read_log(logs: Path, task: str) -> Run:
 
 
 def test_verdicts_are_read_from_fresh_logs(logs):
-    """Of all responses, and on one."""
     assert list(verdicts(read_log(logs, 'sums_all')).values()) == list(made.RIGHT)
     for task in ('sums_choices', 'sums_filters'):
         assert list(verdicts(read_log(logs, task)).values()) == [row[0] for row in made.RIGHT]

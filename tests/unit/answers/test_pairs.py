@@ -134,7 +134,6 @@ CHANGES = {
 
 
 def mutants_of(answer: str) -> Iterator[str]:
-    """An answer with one token changed."""
     if re.fullmatch('[A-H](?:, [A-H])*', answer):
         yield from (answer.replace(answer[-1], letter) for letter in 'CEFG')
         return
