@@ -19,7 +19,7 @@ from .samples import Samples
 if TYPE_CHECKING:  # a third of a second
     from .answers import FinalAnswer
 
-CUT_OFF = 'length'  # the finish reason of a response that was longer than it might be
+CUT_OFF = 'length'  # the finish reason of a response that was longer than allowed
 
 STATES = {  # of a sample that is no usual response → what is said of several
     'empty': 'are empty',

@@ -106,14 +106,14 @@ def as_json(value: Any) -> Any:
     return value if isinstance(value, (str, int, type(None))) else json.loads(json.dumps(value, default=str))
 
 
-def difference(was: Any, now: Any) -> str:
+def first_difference(was: Any, now: Any) -> str:
     """Say where two JSON values differ first, '' if they do not.
 
-    >>> difference({'path': 'a', 'kwargs': {'top_p': 0.8}}, {'path': 'a', 'kwargs': {'top_p': 1}})
+    >>> first_difference({'path': 'a', 'kwargs': {'top_p': 0.8}}, {'path': 'a', 'kwargs': {'top_p': 1}})
     '.kwargs.top_p = 0.8, and now has 1'
     """
     if isinstance(was, Mapping) and isinstance(now, Mapping):
-        parts = ((name, difference(was.get(name), now.get(name))) for name in sorted({*was, *now}))
+        parts = ((name, first_difference(was.get(name), now.get(name))) for name in sorted({*was, *now}))
         return next((f'.{name}{text}' for name, text in parts if text), '')
     shown = ['nothing' if value is None else f'{value!r:.80}' for value in (was, now)]
     return '' if was == now else f' = {shown[0]}, and now has {shown[1]}'
@@ -139,10 +139,10 @@ def changed(result: Result, model: Mapping[str, Any], dataset: Mapping[str, Any]
     evaluator = mapping(mapping(dataset.get('eval_cfg')).get('evaluator'))
     if 'settings' not in read_keep(evaluator.get('keep') or ()):
         for part in ('model', 'inference'):
-            if told.get(part) and (text := difference(told[part], now[part])):
+            if told.get(part) and (text := first_difference(told[part], now[part])):
                 return f'its samples were drawn with {part}{text}'
     counted = {name: value for name, value in (('n', result.n), ('k', result.ks)) if name in dataset}
-    if text := difference(mapping(told.get('evaluation')) or {**evaluation, **counted}, evaluation):
+    if text := first_difference(mapping(told.get('evaluation')) or {**evaluation, **counted}, evaluation):
         return f'it was judged with {text.lstrip(".")}'
     root = Path(str(dataset.get('path') or '\0')).expanduser()
     folders = [root, root / str(dataset.get('version', '202412'))] if root.is_dir() else [root.parent]
@@ -210,7 +210,7 @@ def other_model(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """
     for part in ('files', 'versions'):
         then, today = mapping(was.get(part)), mapping(now.get(part))
-        if text := difference(then, {name: today.get(name) for name in then}):
+        if text := first_difference(then, {name: today.get(name) for name in then}):
             return f'{part}{text}'
     return ''
 

@@ -25,7 +25,7 @@ from .errors import IncompleteError, InputError
 from .files import PROVENANCE, mapping, parse_json
 from .health import Generation
 from .json_rows import json_entries
-from .marks import append, difference, other_model, read_notes
+from .marks import append, first_difference, other_model, read_notes
 from .record import digest_of
 from .text import utc_now
 
@@ -273,7 +273,9 @@ class Rows:
         prompt = row.told.get('origin_prompt')
         if marks.get('settings') != sample.settings:
             was = notes.settings.get(str(marks.get('settings')))
-            text = difference(was, self.settings) if was else f'settings that {PROVENANCE} does not tell'
+            text = (
+                first_difference(was, self.settings) if was else f'settings that {PROVENANCE} does not tell'
+            )
             found['settings'] = text.lstrip('.')
         other = any(marks.get(name) != getattr(sample, name) for name in ('uid', 'replica', 'question'))
         if other or (self.identity is not None and not found and prompt != sample.prompt):

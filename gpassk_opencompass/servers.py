@@ -276,7 +276,7 @@ async def _sent(
 
 
 @dataclass(eq=False)
-class _Line:
+class _ServerState:
     """A server and how it is doing. Its window, the requests that it gets at once, follows what it takes."""
 
     server: Server
@@ -345,7 +345,8 @@ class Client:
     def __post_init__(self) -> None:
         most, known = self.settings.concurrency, self.greet is None
         self.lines = [
-            _Line(server, proxy_for(server.url, self.settings.proxy), known, most) for server in self.servers
+            _ServerState(server, proxy_for(server.url, self.settings.proxy), known, most)
+            for server in self.servers
         ]
         # Under way or waiting for another attempt: not everything is thrown at servers that always fail.
         self.most_open = 4 * most * len(self.lines)
@@ -389,7 +390,7 @@ class Client:
         if not task.cancelled() and (error := task.exception()) and not self.end.done():
             self.end.set_exception(error)
 
-    async def work(self, line: _Line) -> None:
+    async def work(self, line: _ServerState) -> None:
         """Ask a server for one reply after the other, as long as it is used."""
         while line in self.lines:
             request = None
@@ -406,7 +407,7 @@ class Client:
             if request is not None:
                 await self.ask(line, request)
 
-    async def next_request(self, line: _Line) -> Request | None:
+    async def next_request(self, line: _ServerState) -> Request | None:
         """Return what to ask a server for; None: there is no more, or the server takes none any more."""
         if self.queue.empty() and not self.drawn and self.open < self.most_open:
             if (request := next(self.requests, None)) is None:
@@ -429,7 +430,7 @@ class Client:
         line.in_flight += 1
         return request
 
-    async def meet(self, line: _Line, greet: Greet) -> None:
+    async def meet(self, line: _ServerState, greet: Greet) -> None:
         line.in_flight += 1
         try:
             await greet(self.session, line.server, line.came_back)
@@ -441,7 +442,7 @@ class Client:
         if self.probe is None:  # else that it answers shows nothing of what it makes of requests
             self.answered(line)
 
-    async def ask(self, line: _Line, request: Request) -> None:
+    async def ask(self, line: _ServerState, request: Request) -> None:
         self.counts['requests'] += 1
         request.url = line.server.url
         start = time.perf_counter()
@@ -468,7 +469,7 @@ class Client:
             request.asked += 1
             self.queue.put_nowait(request)
 
-    def answered(self, line: _Line) -> None:
+    def answered(self, line: _ServerState) -> None:
         self.last_reply, self.proven = self.clock.now(), True
         line.replied_at, line.unreachable = self.last_reply, False
         line.failures = line.pauses = 0
@@ -483,7 +484,7 @@ class Client:
         if not self.open and not self.end.done():
             self.end.set_result(None)
 
-    async def failed(self, line: _Line, request: Request, trouble: Trouble) -> None:
+    async def failed(self, line: _ServerState, request: Request, trouble: Trouble) -> None:
         if trouble.status in self.final:
             line.in_flight -= 1
             line.free.set()
@@ -524,7 +525,7 @@ class Client:
         self.heard(request, trouble)
         self.settle()
 
-    def no_reply(self, line: _Line, trouble: Trouble, fatal: bool = False) -> None:
+    def no_reply(self, line: _ServerState, trouble: Trouble, fatal: bool = False) -> None:
         """Take a failure of a server; raise what ends the run, from the trouble."""
         self.check()
         now, url = self.clock.now(), line.server.url

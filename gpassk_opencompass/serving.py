@@ -260,7 +260,7 @@ class Running(NamedTuple):
     check: Callable[[], None]  # raises IncompleteError if it has ended, with the end of its log
 
 
-class Server:
+class StartedServer:
     """A server that is started here, at an address of the loopback; InputError as of `Served.check`.
 
     `gpus` are named as in CUDA_VISIBLE_DEVICES, None: those of this process; `mark`: see `processes.Child`.
@@ -363,12 +363,12 @@ class Server:
 def server(served: Served, logs: Path, say: Callable[[str], None] = lambda line: None) -> Iterator[Running]:
     """Have a model served as long as the block lasts; `say` is told what happens, in lines.
 
-    InputError or IncompleteError where it cannot be started, see `Served.check` and `Server.advance`.
+    InputError or IncompleteError where it cannot be started, see `Served.check` and `StartedServer.advance`.
     """
     if known := mapping(json.loads(os.environ.get(SERVERS) or '{}')).get(served.key):
         yield Running(known, lambda: None)
         return
-    running = Server(served, logs)
+    running = StartedServer(served, logs)
     try:
         say(f'starting the server of {served.name!r}, log: {running.log}')
         while not running.advance():

@@ -22,7 +22,7 @@ from scipy.special import betaln, gammaincinv, ndtri, stdtrit, xlog1py, xlogy
 from .errors import InputError
 
 Floats = NDArray[np.float64]
-Metric = Callable[[int], Floats]
+ValueTable = Callable[[int], Floats]
 Problems = Sequence[Hashable] | NDArray[np.integer[Any]] | None
 
 REACH = 1.959964  # ± so many rerun errors are the 95 % interval of a score for the same questions again
@@ -130,7 +130,7 @@ def _checked(values: ArrayLike, top: float = 1.0) -> Floats:
     return array
 
 
-def rerun_error(counts: ArrayLike, n: int | ArrayLike, metric: Metric) -> Floats:
+def rerun_error(counts: ArrayLike, n: int | ArrayLike, metric: ValueTable) -> Floats:
     """Return the standard error of the score of these very questions when their answers are drawn again.
 
     √max(A, B)/Q, both sums over the questions of Var(value of X), X ~ Binomial(n, p). A takes p = (c + ½)/(n
@@ -367,7 +367,7 @@ class Plan(NamedTuple):
 def plan(
     counts: ArrayLike,
     n: int,
-    metric: Metric,
+    metric: ValueTable,
     ns: Iterable[int],
     half_width: float | None = None,
     margin: float | None = None,

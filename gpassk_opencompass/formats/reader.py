@@ -37,7 +37,7 @@ FORMATS: dict[str, Format] = {
     'batch': harnesses.BATCH,
     'table': TABLE,
 }
-"""Name of a format → where its files keep what; a file that no other recognises may be a table."""
+"""Name for `--from` → the format; a file that no other recognises may be a table."""
 
 _ENDINGS = '.json', '.jsonl', '.eval', '.parquet', '.csv', '.tsv'
 _NUMBERS = {'n', 'c', 'unjudged', *(one.name for one in COLUMNS if one.kind in ('int64', 'double'))}

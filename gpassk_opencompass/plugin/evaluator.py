@@ -22,9 +22,9 @@ from ..files import mapping
 from ..health import generation_columns
 from ..judges import build_judge, judge_config, refuse_extraction, served_judge, with_verdicts
 from ..marks import (
-    difference,
     evaluation_settings,
     files_of,
+    first_difference,
     plain,
     read_keep,
     read_notes,
@@ -236,7 +236,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         for source in found.sources if 'settings' not in self._keep else ():
             was = mapping(source.get('files'))
             local = {name: then for name, then in was.items() if name in today and 'commit' not in then}
-            if changed := difference(local, {name: today[name] for name in local}):
+            if changed := first_difference(local, {name: today[name] for name in local}):
                 raise IncompleteError(
                     f'{predictions.name}: samples were drawn with files{changed}. Go back to these, or start '
                     "anew in another work directory; to score them all the same: keep=['settings'] of "

@@ -21,7 +21,7 @@ from ..errors import IncompleteError, InputError
 from ..files import mapping, put_aside, write_file
 from ..marks import hardware
 from ..processes import Child, Stop
-from ..serving import SERVERS, Served, Server, read_judge_server, served_model
+from ..serving import SERVERS, Served, StartedServer, read_judge_server, served_model
 from ..sweep.folder import MANIFEST, manifest_text
 from ..text import own_folder, utc_now
 from . import opencompass
@@ -54,7 +54,7 @@ class Entry:
     size: float = 0.0  # how much work it is; more goes first
     given: tuple[str, ...] = ()  # the GPUs that it has
     hardware: str = ''  # of a server, for the records of its clients
-    servers: list[Server] = field(default_factory=list)
+    servers: list[StartedServer] = field(default_factory=list)
     commands: list[Generator[bool]] = field(default_factory=list)  # each gives True as long as it is at work
     cause: str = ''  # why its server cannot be asked any more
     logs: tuple[Excerpt, ...] = ()
@@ -293,7 +293,7 @@ class Driver:
             for first in range(0, max(1, len(given)), max(1, entry.gpus)):
                 gpus = given[first : first + entry.gpus]
                 logs = self.outputs / NOTES / 'servers'
-                server = Server(entry.served, logs, gpus if self.gpus else None, self._mark)
+                server = StartedServer(entry.served, logs, gpus if self.gpus else None, self._mark)
                 entry.servers.append(server)
                 self.watcher.note(f'{entry.served.name}: starting its server{_on(gpus)}, log: {server.log}')
         except (InputError, OSError) as error:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ..errors import InputError
 from ..files import mapping, read_json
 from ..log_errors import error_in, last_lines, last_said
-from ..marks import changed, difference, evaluation_settings, plain, settings_of
+from ..marks import changed, evaluation_settings, first_difference, plain, settings_of
 from ..processes import described
 from ..record import read, result_of
 from ..text import seconds_of
@@ -180,7 +180,7 @@ def _changes(wanted: Wanted, time_dir: Path, kept: Sequence[Config]) -> tuple[st
     same = True
     for was in (one for config in kept for one in Planned('', config).wanted if one.part == wanted.part):
         drawn_then, judged_then = _marks(was)
-        if found := difference(drawn_then, drawn):
+        if found := first_difference(drawn_then, drawn):
             return f'the config was changed since: it had {found.lstrip(".")}', ''
         same = judged_then == judged
     return '', '' if same else 'k or the judge was changed since, the samples hold'

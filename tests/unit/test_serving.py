@@ -19,7 +19,7 @@ from gpassk_opencompass.judges import served_judge
 from gpassk_opencompass.serving import (
     SERVERS,
     Served,
-    Server,
+    StartedServer,
     choosing,
     read_judge_server,
     read_serve,
@@ -95,7 +95,7 @@ def test_one_that_gpassk_run_has_started_is_taken(script, tmp_path, monkeypatch)
 
 def test_one_that_is_never_ready_is_an_error_with_the_end_of_its_log(script, tmp_path):
     script.set('unready')
-    running = Server(served(script), tmp_path)
+    running = StartedServer(served(script), tmp_path)
     until(lambda: script.starts)
     assert not running.advance()
     running.began -= 1000
@@ -112,7 +112,7 @@ def test_what_is_not_there_is_an_error_before_anything_starts(tmp_path):
         (f'{sys.executable} {{port}}', '/no/such/weights', "path = '/no/such/weights': there is no such"),
     ):
         with pytest.raises(InputError, match=complaint):
-            Server(Served(read_serve({'command': command}), path, 'm'), tmp_path)
+            StartedServer(Served(read_serve({'command': command}), path, 'm'), tmp_path)
     elsewhere = read_serve({'command': f'{sys.executable} {{port}}', 'check_path': False})
     Served(elsewhere, '/no/such/weights', 'm').check()
     assert read_serve(elsewhere.config()) == elsewhere
