@@ -176,15 +176,15 @@ def _other_questions(found: Predictions, rows: Any, template: Any) -> list[tuple
         who = 'the predictions hold no prompts' if texts else f'the data set has none of {QUESTION_COLUMNS}'
         found.warnings.append(f'{who}: prompts were not compared with the questions')
         return []
-    named = [name for name in texts if f'{{{name}}}' in json.dumps(template, default=str)]
-    absent = [
-        [name for name in named or texts if texts[name][at] not in prompts[at]] for at in range(len(rows))
-    ]
+    written = json.dumps(template, default=str)
+    named = [name for name in texts if f'{{{name}}}' in written]
+    names = named or [*texts]
+    absent = [[name for name in names if texts[name][at] not in prompts[at]] for at in range(len(rows))]
     enough = 1 if named else len(texts)  # one of them is enough where the template names none
-    wrong = [at for at, names in enumerate(absent) if len(names) >= enough]
+    wrong = [at for at, missing in enumerate(absent) if len(missing) >= enough]
     if len(wrong) == len(prompts):
         # A template may write questions in its own way: then rows count whose prompt holds another's.
-        others = {text for name in named or texts for text in texts[name]} - {''}
+        others = {text for name in names for text in texts[name]} - {''}
         wrong = [at for at in wrong[:50] if any(text in prompts[at] for text in others)]
         if not wrong:
             told = 'no prompt holds its question as the data set spells it: they were not compared'

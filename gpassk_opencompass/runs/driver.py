@@ -268,8 +268,11 @@ class Driver:
                 return
         served = judge if finding.sampled else model
         gpus = served.gpus if served else 0 if finding.sampled else gpus_needed(run.values)
-        self._check(served, gpus)
-        entry = entries.setdefault(served.key if served else run.name, Entry([], gpus, served))
+        key = served.key if served else run.name
+        if key not in entries:
+            self._check(served, gpus)
+            entries[key] = Entry([], gpus, served)
+        entry = entries[key]
         entry.tasks.append(Task(run, 'infer' if judge and not finding.sampled else mode, workers))
         entry.size += (finding.expected or 1) - finding.predictions
 

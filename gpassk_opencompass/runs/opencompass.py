@@ -137,8 +137,10 @@ def prepare_directory(work_dir: Path, config: Config, here: Path) -> Path:
     directory = work_dir / DIRECTORY
     way_out = 'give another -w, or rename the config where the character is in its name'
     _check_unquoted(str(directory), 'the path', way_out)
-    for folder, *_ in os.walk(directory, topdown=False):  # of the last start: links, and their folders
-        for path in filter(Path.is_symlink, [*Path(folder).iterdir()]):
+    for folder, folders, files in os.walk(
+        directory, topdown=False
+    ):  # of the last start: links, their folders
+        for path in filter(Path.is_symlink, (Path(folder, name) for name in (*folders, *files))):
             path.unlink()
         if not os.listdir(folder):
             os.rmdir(folder)
