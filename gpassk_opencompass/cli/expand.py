@@ -107,7 +107,7 @@ def run(
     for template in templates:
         try:
             one = expand(template, override, limit=limit, n=n)
-            changes(output_dir, one.runs, template, one.trial)  # which refuses all that it could
+            found = changes(output_dir, one.runs, template, one.trial)  # which refuses all that it could
         except GPassKError as error:
             raise InputError(f'{template}: {error}') from error
         expansions[template] = one
@@ -121,8 +121,10 @@ def run(
     if dry_run:
         show(estimate(runs))
         say('')
-    for template, one in expansions.items():  # they change the folder for each other
-        say(*_apply(changes(output_dir, one.runs, template, one.trial), template.name, dry_run, prune))
+    for template, one in expansions.items():
+        if len(expansions) > 1:  # they change the folder for each other
+            found = changes(output_dir, one.runs, template, one.trial)
+        say(*_apply(found, template.name, dry_run, prune))
     if requests and not dry_run:
         write_requests(requests, runs)
     if refusal:
