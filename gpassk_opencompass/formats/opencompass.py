@@ -354,9 +354,10 @@ def _rows(files: Sequence[Path]) -> Iterator[Row]:
         notes += ['{count} rows hold several responses and one verdict: they are unjudged'] if several else []
         notes += [_WHOLE] if replica == 0 and not exact else []
         for response in row['responses']:
-            own = dict.fromkeys(('correct', 'answer', *_OF_ENGINE)) | {'state': 'failed'}
-            lost = own if rows and response is None else {}
-            yield {**common, 'response': response, 'replica': seen[place], **lost, '_said': notes}
+            sample = {**common, 'response': response, 'replica': seen[place], '_said': notes}
+            if rows and response is None:
+                sample |= dict.fromkeys(('correct', 'answer', *_OF_ENGINE)) | {'state': 'failed'}
+            yield sample
             seen[place] += 1
             notes = []
 

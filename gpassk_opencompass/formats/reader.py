@@ -325,8 +325,8 @@ class _Reading:
             return values if plain else [_number(name, value) for value in values]
         if name == 'reference' and list in kinds:
             for row, value in enumerate(values):
-                if isinstance(value, list):
-                    said[row] = [*said[row], *[_SEVERAL] * (len(value) > 1)]
+                if isinstance(value, list) and len(value) > 1:
+                    said[row] = [*said[row], _SEVERAL]
             values = [next(iter(one), None) if isinstance(one, list) else one for one in values]
         texts = values if kinds == {type(None)} else list(map(_text, values))
         if name == 'uid' and None in texts:
