@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,10 +80,6 @@ def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(''.join(json.dumps(row) + '\n' for row in rows), encoding='utf-8')
     return path
-
-
-def edited(path: Path, change: Callable[[Row], Row | None], out: Path) -> Path:
-    return write(out, [row for row in map(change, rows_in(path)) if row is not None])
 
 
 def evalscope_truth(folder: Path) -> dict[str, dict[str, dict[str, str]]]:

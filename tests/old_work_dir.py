@@ -114,11 +114,11 @@ def put(path: Path, text: str) -> Path:
     return path
 
 
-def put_result(root: Path, verdicts: Sequence[int], n: int = 4) -> Path:
+def put_result(root: Path, verdicts: Sequence[int]) -> Path:
     details = [
-        {'example_abbr': f'{NAME}_{place}', 'correct': [one] * n} for place, one in enumerate(verdicts)
+        {'example_abbr': f'{NAME}_{place}', 'correct': [one] * 4} for place, one in enumerate(verdicts)
     ]
-    scores = {f'accuracy ({n} runs average)': 100 * sum(verdicts) / len(verdicts)}
+    scores = {'accuracy (4 runs average)': 100 * sum(verdicts) / len(verdicts)}
     scores |= {'LiveMathBench/G-Pass@4_1.0': 62.5, 'G-Pass@4_1.0': 62.5}
     record = {**scores, 'details': details}
     return put(root / TIME / 'results' / 'm' / f'{NAME}.json', json.dumps(record))
@@ -142,8 +142,8 @@ def score(work_dir: Path, *options: str) -> tuple[int, Path]:
     return main(['score', str(work_dir), '-o', str(out), *EXACT, *options]), out
 
 
-def record_in(out: Path, name: str = NAME) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((out / f'm@{name}.gpassk.json').read_text())
+def record_in(out: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((out / f'm@{NAME}.gpassk.json').read_text())
     return content
 
 

@@ -38,13 +38,6 @@ def found(folder: Path, config: str | None = None) -> Finding:
     return examine(run, folder / 'out' / 'run')
 
 
-def started(folder: Path, code: int) -> Path:
-    """The note of a command, and how it ended."""
-    start = {'time': NEW, 'began': '2026', 'workers': 1, 'configs': ['x']}
-    path = folder / 'out/run/.gpassk/starts.jsonl'
-    return write(path, json.dumps({**start, 'code': code}) + '\n')
-
-
 def check(folder: Path, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, str]:
     code = main(['check', str(folder / 'out'), *options])
     said = capsys.readouterr()

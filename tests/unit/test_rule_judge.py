@@ -14,7 +14,7 @@ from gpassk_opencompass.judges.verdicts import verdict_key
 from gpassk_opencompass.samples import Samples
 from gpassk_opencompass.scoring import score
 
-RIGHT, WRONG, OPEN = Verdict.CORRECT, Verdict.INCORRECT, Verdict.UNJUDGED
+RIGHT, OPEN = Verdict.CORRECT, Verdict.UNJUDGED
 
 
 @pytest.fixture(scope='module')

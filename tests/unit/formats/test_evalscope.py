@@ -20,7 +20,7 @@ from harness_logs import (
 
 from gpassk_opencompass import InputError
 
-SUMS, SCORES, JUDGED = (RECORDED / 'evalscope' / '1.14.1' / name for name in ('sums', 'scores', 'judged'))
+SUMS, SCORES = (RECORDED / 'evalscope' / '1.14.1' / name for name in ('sums', 'scores'))
 REVIEW, PREDICTION = (f'{kind}/scripted-1/aime24_default.jsonl' for kind in ('reviews', 'predictions'))
 AIME = 'scripted-1/aime24'
 

@@ -6,7 +6,6 @@ import csv
 import json
 import runpy
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from harness_logs import (
     HARNESSES,
     RECORDED,
     Row,
-    edited,
     of_questions,
     rows_in,
     run_of,
@@ -40,10 +38,6 @@ FIRST = [row[0] for row in RIGHT]
 def log(task: str) -> Path:
     [path] = LM_EVAL.glob(f'samples_{task}_*.jsonl')
     return path
-
-
-def changed(tmp_path: Path, change: Callable[[Row], Row | None], task: str = 'sums_all') -> Path:
-    return edited(log(task), change, tmp_path / log(task).name)
 
 
 def test_a_run_of_lm_eval_is_named_by_its_summary():
