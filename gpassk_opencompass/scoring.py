@@ -147,12 +147,13 @@ def score_run(
     identity = {name: value for name, value in run.judge.items() if old or name != 'statistics'}
     samples = run.samples
     counts: Any = run.counts  # where there are no samples
-    sizes = Counter(samples['uid']).values() if samples is not None else counts.n.tolist()
-    settings: dict[str, Any] = {'k': list(k) or [one for one in run.ks if one <= max(sizes)] or None}
+    most = max(Counter(samples['uid']).values() if samples is not None else counts.n.tolist(), default=0)
+    settings: dict[str, Any] = {'k': list(k) or [one for one in run.ks if one <= most] or None}
     settings |= {'thresholds': thresholds, 'names': names}
-    if judge and (samples is None or 'response' not in samples):
+    silent = samples is None or 'response' not in samples
+    if judge and silent:
         raise InputError('there are no responses to judge; leave out --judge, or give a file that has them')
-    if answers and (samples is None or 'response' not in samples):
+    if answers and silent:
         raise InputError('--answer-pattern needs responses; there are none')
 
     def distinct(keys: Sequence[Any]) -> Sequence[Any]:

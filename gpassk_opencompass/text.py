@@ -298,13 +298,8 @@ _FORMULA = r'[=+\-@＝＋－＠\t\r\n]'
 
 def csv_text(rows: Iterable[Iterable[Any]]) -> str:
     """Return rows as CSV in which a spreadsheet finds no formula."""
-    return csv_lines(map(csv_cell, row) for row in rows)
-
-
-def csv_lines(rows: Iterable[Iterable[Any]]) -> str:
-    """Return rows of cells that `csv_cell` made as CSV."""
     file = StringIO()
-    csv.writer(file, lineterminator='\n').writerows(rows)
+    csv.writer(file, lineterminator='\n').writerows(map(csv_cell, row) for row in rows)
     return file.getvalue()
 
 

@@ -307,9 +307,10 @@ def matched(first: Result, other: Result) -> list[int]:
         uid: uid if question == theirs.get(uid, ('', ''))[0] else by_text.get(question, uid)
         for uid, (question, _) in ((uid, ours.get(uid, ('', ''))) for uid in uids)
     }
+    taken = {*partner.values()}
     for result, texts, missing in (
         (first, ours, [uid for uid, match in partner.items() if match not in there]),
-        (other, theirs, [uid for uid in other.counts.uid if uid not in set(partner.values())]),
+        (other, theirs, [uid for uid in other.counts.uid if uid not in taken]),
     ):
         if missing:
             text = texts.get(missing[0], ('', ''))[0]
